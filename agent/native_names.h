@@ -22,8 +22,8 @@ struct uploaded_symbol_caches;
 struct native_names;
 
 /**
- * The symbols of small files are read by @parser, which is borrowed; NULL: here, as in tests. -EPERM and other errors of file_cache_create(), if there is a cache
- * directory.
+ * The symbols of small files are read by @parser, which is borrowed; NULL: here, as in tests. -EPERM and other errors of
+ * file_cache_create(), if there is a cache directory.
  */
 int native_names_create(const struct options *options, struct elf_home *parser,
 			struct native_names **names);

@@ -205,12 +205,10 @@ void code_copies_release(struct code_copies *copies, struct process *process)
 	retire_unreferenced(copies);
 }
 
-void code_copies_inherit(struct code_copies *copies, struct process *process,
-			 const struct process *parent)
+void code_copies_inherit(struct process *process, const struct process *parent)
 {
 	const struct process_copies *model = parent->copies;
 
-	(void)copies;
 	if (!model || !model->count || process->copies)
 		return;
 	process->copies = calloc(1, sizeof(*process->copies));
@@ -349,9 +347,20 @@ static bool find_code(const struct process *process, uint64_t address, uint64_t 
 	return address >= first && address < last;
 }
 
+/* The window, whose rows are wanted. */
+static uint64_t window_start(const struct code_range_of_process *code)
+{
+	return code->start + code->lead_bytes;
+}
+
+static uint64_t window_end(const struct code_range_of_process *code)
+{
+	return code->start + code->bytes - code->tail_bytes;
+}
+
 /* Sets the range of the window of @address. */
 static bool find_window(const struct process *process, uint64_t address,
-			struct code_copy_request *request)
+			struct code_range_of_process *code)
 {
 	uint64_t start = address / CODE_WINDOW_BYTES * CODE_WINDOW_BYTES;
 	uint64_t end = start + CODE_WINDOW_BYTES, first, last;
@@ -362,11 +371,11 @@ static bool find_window(const struct process *process, uint64_t address,
 		start = first;
 	if (end > last)
 		end = last;
-	request->lead_bytes = start - first < CODE_MARGIN_BYTES ? start - first : CODE_MARGIN_BYTES;
-	request->tail_bytes = last - end < CODE_MARGIN_BYTES ? last - end : CODE_MARGIN_BYTES;
-	request->start = start - request->lead_bytes;
-	request->bytes = end + request->tail_bytes - request->start;
-	return copied_code_is_range(request->start, request->bytes);
+	code->lead_bytes = start - first < CODE_MARGIN_BYTES ? start - first : CODE_MARGIN_BYTES;
+	code->tail_bytes = last - end < CODE_MARGIN_BYTES ? last - end : CODE_MARGIN_BYTES;
+	code->start = start - code->lead_bytes;
+	code->bytes = end + code->tail_bytes - code->start;
+	return copied_code_is_range(code->start, code->bytes);
 }
 
 /* Makes room for a copy in the lists of the process and of all; false if all copies are in use. */
@@ -415,13 +424,12 @@ void code_copies_note_hit(struct code_copies *copies, struct process *process, u
 			  bool is_changed, uint64_t now_ns)
 {
 	struct code_copy_request *request, window = {
-		.pid = process->pid,
-		.identity = process->identity,
+		.code = { .pid = process->pid, .identity = process->identity },
 	};
 	const struct code_copy *copy;
 	struct process_copies *list;
 
-	if (!may_copy(copies, process, now_ns) || !find_window(process, address, &window))
+	if (!may_copy(copies, process, now_ns) || !find_window(process, address, &window.code))
 		return;
 	list = list_of(process);
 	if (!list)
@@ -436,8 +444,8 @@ void code_copies_note_hit(struct code_copies *copies, struct process *process, u
 		return;
 	if (now_ns > list->next_ns + list->pause_ns + CALM_NS)
 		list->pause_ns = 0;
-	if (copy && copy->start == window.start + window.lead_bytes &&
-	    copy->end == window.start + window.bytes - window.tail_bytes)
+	if (copy && copy->start == window_start(&window.code) &&
+	    copy->end == window_end(&window.code))
 		window.known = copy->content;
 	if (!copy && !make_room(copies, list, now_ns)) {
 		list->next_ns = now_ns + ROOM_PAUSE_NS;
@@ -464,23 +472,13 @@ static void pause_for_cost(struct process_copies *list, uint64_t cost_ns, uint64
 		list->next_ns = now_ns + pause_ns;
 }
 
-static uint64_t window_start(const struct code_copy_answer *answer)
-{
-	return answer->start + answer->lead_bytes;
-}
-
-static uint64_t window_end(const struct code_copy_answer *answer)
-{
-	return answer->start + answer->bytes - answer->tail_bytes;
-}
-
 /* Whether there is a row that can be used in the window. */
 static bool has_useful_rows(const struct code_copy_answer *answer)
 {
 	const struct stack_deltas *deltas = &answer->deltas;
 	const uint16_t *ids = stack_deltas_rule_ids(deltas);
-	uint32_t page = answer->lead_bytes / UNWIND_PAGE_BYTES;
-	uint32_t end = deltas->page_count - answer->tail_bytes / UNWIND_PAGE_BYTES;
+	uint32_t page = answer->code.lead_bytes / UNWIND_PAGE_BYTES;
+	uint32_t end = deltas->page_count - answer->code.tail_bytes / UNWIND_PAGE_BYTES;
 
 	for (; page < end; page++) {
 		if (!deltas->checks[page].fingerprint)
@@ -524,8 +522,8 @@ static struct code_copy *add_copy(struct code_copies *copies, const struct code_
 		return NULL;
 	*copy = (struct code_copy){
 		.references = 1,
-		.start = window_start(answer),
-		.end = window_end(answer),
+		.start = window_start(&answer->code),
+		.end = window_end(&answer->code),
 		.content = answer->content,
 		.map_bytes = (uint64_t)stack_deltas_cell_count(&answer->deltas) * CELL_BYTES,
 		.used_ns = now_ns,
@@ -561,7 +559,7 @@ static int take_copy(struct code_copies *copies, struct process *process,
 	if (attachments_may_have_code(process))
 		return -EOPNOTSUPP;
 	if (!has_useful_rows(answer)) {
-		note_barren(list, window_start(answer), window_end(answer), now_ns);
+		note_barren(list, window_start(&answer->code), window_end(&answer->code), now_ns);
 		return -EOPNOTSUPP;
 	}
 	/* Other processes may have taken the room meanwhile. */
@@ -577,14 +575,15 @@ static int take_copy(struct code_copies *copies, struct process *process,
 	if (is_replaced)
 		pause_longer(list, now_ns);
 	log_debug("process %u: rows of %llu bytes of its code at %#llx published", process->pid,
-		  (unsigned long long)answer->bytes, (unsigned long long)answer->start);
+		  (unsigned long long)answer->code.bytes, (unsigned long long)answer->code.start);
 	return 0;
 }
 
 struct process *code_copies_answer(struct code_copies *copies, struct code_copy_answer *answer,
 				   uint64_t now_ns)
 {
-	struct process *process = process_table_find(copies->table, answer->pid, &answer->identity);
+	struct process *process =
+		process_table_find(copies->table, answer->code.pid, &answer->code.identity);
 	struct process_copies *list = process ? process->copies : NULL;
 	int err = answer->err;
 
@@ -598,8 +597,8 @@ struct process *code_copies_answer(struct code_copies *copies, struct code_copy_
 	list->asked_until_ns = 0;
 	pause_for_cost(list, answer->cost_ns, now_ns);
 	if (err)
-		log_debug("process %u: its code at %#llx is not copied: %s", answer->pid,
-			  (unsigned long long)answer->start, strerror(-err));
+		log_debug("process %u: its code at %#llx is not copied: %s", answer->code.pid,
+			  (unsigned long long)answer->code.start, strerror(-err));
 	else if (!answer->is_unchanged)
 		err = take_copy(copies, process, answer, now_ns);
 	/* Nothing is wrong with the process. */

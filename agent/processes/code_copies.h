@@ -131,8 +131,7 @@ struct process *code_copies_answer(struct code_copies *copies, struct code_copy_
 				   uint64_t now_ns);
 
 /** @process is a new fork of @parent. */
-void code_copies_inherit(struct code_copies *copies, struct process *process,
-			 const struct process *parent);
+void code_copies_inherit(struct process *process, const struct process *parent);
 
 /**
  * To be called before @process is published: drops copies of memory that is not anonymous code any more, and all if it may have a

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "agent/runtimes/executable_file.h"
 #include "lib/base/cleanup.h"
@@ -45,15 +44,15 @@ static int read_code(const struct code_copy_request *request, const char *proc_r
 {
 	uint64_t end_ns = clock_monotonic_ns() + READ_MAX_NS;
 	_cleanup_(close_fd) int memory = -1;
-	int err = process_memory_open(proc_root, (pid_t)request->pid, &memory);
+	int err = process_memory_open(proc_root, (pid_t)request->code.pid, &memory);
 
-	for (uint64_t at = 0; !err && at < request->bytes; at += READ_BYTES) {
-		uint64_t left = request->bytes - at;
+	for (uint64_t at = 0; !err && at < request->code.bytes; at += READ_BYTES) {
+		uint64_t left = request->code.bytes - at;
 
 		if (clock_monotonic_ns() >= end_ns)
 			return fail(-ETIME, "reading code of process %u takes too long",
-				    request->pid);
-		err = read_part(home, uid, request->pid, memory, request->start + at,
+				    request->code.pid);
+		err = read_part(home, uid, request->code.pid, memory, request->code.start + at,
 				left < READ_BYTES ? left : READ_BYTES, buffer + at);
 	}
 	return err;
@@ -63,13 +62,14 @@ static int analyse(const struct code_copy_request *request, const uint8_t *bytes
 		   struct elf_home *parser, struct stack_deltas *deltas)
 {
 	_cleanup_(close_fd) int fd = -1;
-	int err = executable_file_from_memory("allframes-code", bytes, request->bytes, &fd);
+	int err = executable_file_from_memory("allframes-code", bytes, request->code.bytes, &fd);
 
 	if (err)
 		return err;
-	return parser ? parser->ops->analyse_copy(parser, fd, uid, request->start, request->bytes,
-						  deltas) :
-			executable_file_analyse_copy(fd, request->start, request->bytes, deltas);
+	return parser ? parser->ops->analyse_copy(parser, fd, uid, request->code.start,
+						  request->code.bytes, deltas) :
+			executable_file_analyse_copy(fd, request->code.start, request->code.bytes,
+						     deltas);
 }
 
 static int copy(const struct code_copy_request *request, const char *proc_root,
@@ -81,18 +81,18 @@ static int copy(const struct code_copy_request *request, const char *proc_root,
 
 	if (!home)
 		return fail(-EOPNOTSUPP, "nobody reads code of processes");
-	if (!copied_code_is_range(request->start, request->bytes))
+	if (!copied_code_is_range(request->code.start, request->code.bytes))
 		return fail(-EINVAL, "a range of code that is not copied");
-	bytes = malloc(request->bytes);
+	bytes = malloc(request->code.bytes);
 	if (!bytes)
 		return fail(-ENOMEM, "no memory for a copy of code");
-	err = proc_user(proc_root, (pid_t)request->pid, &uid);
+	err = proc_user(proc_root, (pid_t)request->code.pid, &uid);
 	if (!err)
 		err = read_code(request, proc_root, uid, home, bytes);
 	if (err)
 		return err;
-	answer->content = hash128_content(bytes, request->bytes);
-	answer->is_unchanged = !memcmp(&answer->content, &request->known, sizeof(request->known));
+	answer->content = hash128_content(bytes, request->code.bytes);
+	answer->is_unchanged = hash128_equal(answer->content, request->known);
 	return answer->is_unchanged ? 0 : analyse(request, bytes, uid, parser, &answer->deltas);
 }
 
@@ -110,12 +110,7 @@ void code_copy_request_run(const struct code_copy_request *request, const char *
 struct code_copy_answer code_copy_request_refuse(const struct code_copy_request *request, int err)
 {
 	return (struct code_copy_answer){
-		.pid = request->pid,
-		.identity = request->identity,
-		.start = request->start,
-		.bytes = request->bytes,
-		.lead_bytes = request->lead_bytes,
-		.tail_bytes = request->tail_bytes,
+		.code = request->code,
 		.err = err,
 	};
 }

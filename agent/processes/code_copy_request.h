@@ -15,8 +15,8 @@
 #include "lib/base/hash128.h"
 #include "lib/model/stack_deltas.h"
 
-/** It refers to nothing, so it may outlive the process. */
-struct code_copy_request {
+/** Code of a process. It refers to nothing, so it may outlive the process. */
+struct code_range_of_process {
 	uint32_t pid;
 	struct process_identity identity;
 	/** A range that copied_code_is_range() allows. Rows of its first lead_bytes and its last tail_bytes bytes are not wanted. */
@@ -24,18 +24,17 @@ struct code_copy_request {
 	uint64_t bytes;
 	uint64_t lead_bytes;
 	uint64_t tail_bytes;
+};
+
+struct code_copy_request {
+	struct code_range_of_process code;
 	/** The content of an earlier copy of the range; zeroes: there is none. It is not analysed again. */
 	struct hash128 known;
 };
 
 /** The result of a request. The receiver deinits the deltas. */
 struct code_copy_answer {
-	uint32_t pid;
-	struct process_identity identity;
-	uint64_t start;
-	uint64_t bytes;
-	uint64_t lead_bytes;
-	uint64_t tail_bytes;
+	struct code_range_of_process code;
 	/**
 	 * 0; -ETIME: reading took too long; -EAGAIN: not now; -ESRCH, -EFAULT, -EHOSTDOWN and others of
 	 * runtime_home_ops.read() and elf_home_ops.analyse_copy().

@@ -142,7 +142,7 @@ int load_queue_pop(struct load_queue *queue, bool only_small, struct load_reques
 	return err;
 }
 
-void load_queue_attach_done(struct load_queue *queue)
+void load_queue_memory_done(struct load_queue *queue)
 {
 	pthread_mutex_lock(&queue->lock);
 	queue->is_reading_memory = false;

@@ -82,7 +82,7 @@ bool load_queue_raise(struct load_queue *queue, uint64_t executable_id);
 int load_queue_pop(struct load_queue *queue, bool only_small, struct load_request *request);
 
 /** A thread has finished the request to attach or to copy code that it popped. */
-void load_queue_attach_done(struct load_queue *queue);
+void load_queue_memory_done(struct load_queue *queue);
 
 /** Wakes all readers. They get the rest of the queue, and then -EPIPE. Pushes fail from now on. */
 void load_queue_close(struct load_queue *queue);

@@ -108,7 +108,7 @@ static bool run_memory_request(struct load_threads *threads, const struct load_r
 		copy_code(threads, request->copy);
 	else
 		return false;
-	load_queue_attach_done(&threads->loads);
+	load_queue_memory_done(&threads->loads);
 	return true;
 }
 

@@ -598,7 +598,7 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 	set_mappings(sync, process, built.items, built.count);
 	if (parent) {
 		attachments_inherit(&sync->attachments, process, parent);
-		code_copies_inherit(&sync->copies, process, parent);
+		code_copies_inherit(process, parent);
 	}
 	if (model != process && mapping_table_equal(model->table, rows)) {
 		mapping_table_unref(rows);

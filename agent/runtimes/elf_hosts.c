@@ -569,7 +569,6 @@ static int take_symbols(int memory, uint64_t bytes, int output)
 
 	if (lseek(output, 0, SEEK_SET))
 		return fail_errno(-errno, "symbol cache");
-
 	while ((uint64_t)offset < bytes) {
 		ssize_t copied = sendfile(output, memory, &offset, bytes - (uint64_t)offset);
 

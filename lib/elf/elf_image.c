@@ -321,6 +321,15 @@ const struct elf_section *elf_image_find_section(const struct elf_image *image, 
 	return NULL;
 }
 
+const struct elf_section *elf_image_find_section_of_type(const struct elf_image *image,
+							 uint32_t type)
+{
+	for (uint32_t i = 0; i < image->section_count; i++)
+		if (image->sections[i].type == type)
+			return &image->sections[i];
+	return NULL;
+}
+
 enum elf_encoding elf_section_encoding(const struct elf_section *section)
 {
 	if (section->flags & SHF_COMPRESSED)

@@ -123,6 +123,10 @@ int elf_image_load_range(const struct elf_image *image, uint64_t offset, uint64_
 /** The first section called @name; NULL if there is none. Borrowed. */
 const struct elf_section *elf_image_find_section(const struct elf_image *image, const char *name);
 
+/** The first section of @type (SHT_SYMTAB, ...); NULL if there is none. Borrowed. */
+const struct elf_section *elf_image_find_section_of_type(const struct elf_image *image,
+							 uint32_t type);
+
 enum elf_encoding elf_section_encoding(const struct elf_section *section);
 
 /** Whether the section has DWARF data, judged by its name. */

@@ -313,14 +313,6 @@ static void set_missing_sizes(struct collector *collector)
 	}
 }
 
-static const struct elf_section *find_table(const struct elf_image *image, uint32_t type)
-{
-	for (uint32_t i = 0; i < image->section_count; i++)
-		if (image->sections[i].type == type)
-			return &image->sections[i];
-	return NULL;
-}
-
 int elf_symbols_init(struct elf_symbols *symbols, const struct elf_image *image)
 {
 	static const uint32_t types[] = { SHT_SYMTAB, SHT_DYNSYM };
@@ -330,7 +322,7 @@ int elf_symbols_init(struct elf_symbols *symbols, const struct elf_image *image)
 
 	find_code(&collector);
 	for (uint32_t i = 0; i < 2; i++) {
-		const struct elf_section *section = find_table(image, types[i]);
+		const struct elf_section *section = elf_image_find_section_of_type(image, types[i]);
 		int err;
 
 		if (!section)

@@ -13,9 +13,8 @@ const struct elf_section *go_functions_section(const struct elf_image *image)
 {
 	const struct elf_section *section;
 
-	for (uint32_t i = 0; i < image->section_count; i++)
-		if (image->sections[i].type == SHT_SYMTAB)
-			return NULL;
+	if (elf_image_find_section_of_type(image, SHT_SYMTAB))
+		return NULL;
 	section = elf_image_find_section(image, ".gopclntab");
 	if (!section)
 		section = elf_image_find_section(image, ".data.rel.ro.gopclntab");

@@ -54,14 +54,6 @@ bool perl_functions_is_boot(const char *name)
 	return !strncmp(name, prefix, sizeof(prefix) - 1);
 }
 
-static bool has_local_symbols(const struct elf_image *image)
-{
-	for (uint32_t i = 0; i < image->section_count; i++)
-		if (image->sections[i].type == SHT_SYMTAB)
-			return true;
-	return false;
-}
-
 /* --- what the module imports --- */
 
 /* The number of the import with the name at @offset, from 1 on; 0: it is another name. */
@@ -84,14 +76,11 @@ static uint64_t import_at(const struct elf_image *image, const struct elf_dynami
 /* The imports have no address here; they get small numbers instead. */
 static int find_imports(const struct elf_image *image, struct import_slots *slots)
 {
-	const struct elf_section *section = NULL;
+	const struct elf_section *section = elf_image_find_section_of_type(image, SHT_DYNSYM);
 	_cleanup_(elf_bytes_deinit) struct elf_bytes table = { 0 };
 	struct elf_dynamic dynamic;
 	int err = elf_dynamic_init(&dynamic, image);
 
-	for (uint32_t i = 0; i < image->section_count; i++)
-		if (image->sections[i].type == SHT_DYNSYM)
-			section = &image->sections[i];
 	if (!err)
 		err = section ? elf_image_load_section(image, section, IMPORTS_MAX_BYTES, &table) :
 				-ENOENT;
@@ -271,7 +260,7 @@ int perl_functions_add(const struct elf_image *image, struct code_range boot, ui
 
 	/* Functions are looked up in its table. */
 	if (image->machine != EM_X86_64 || !elf_image_find_segment(image, PT_GNU_EH_FRAME) ||
-	    has_local_symbols(image) || find_imports(image, &slots))
+	    elf_image_find_section_of_type(image, SHT_SYMTAB) || find_imports(image, &slots))
 		return 0;
 	err = find_subs(image, &slots, boot, &subs);
 	if (err || !subs.count)

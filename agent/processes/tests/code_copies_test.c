@@ -134,7 +134,7 @@ static bool answer_code(struct fixture *fixture, const uint8_t *code, uint64_t c
 
 	answer.content = (struct hash128){ 1, content };
 	answer.cost_ns = cost_ns;
-	assert_int_equal(copied_code_analyse(EM_X86_64, answer.start, code, answer.bytes,
+	assert_int_equal(copied_code_analyse(EM_X86_64, answer.code.start, code, answer.code.bytes,
 					     &answer.deltas),
 			 0);
 	return code_copies_answer(&fixture->copies, &answer, fixture->now_ns);
@@ -149,8 +149,8 @@ static bool answer(struct fixture *fixture, int err, uint64_t content)
 	answer.content = (struct hash128){ 1, content };
 	answer.is_unchanged = hash128_equal(answer.content, fixture->asked->known);
 	if (!err && !answer.is_unchanged)
-		assert_int_equal(copied_code_analyse(EM_X86_64, answer.start, code, answer.bytes,
-						     &answer.deltas),
+		assert_int_equal(copied_code_analyse(EM_X86_64, answer.code.start, code,
+						     answer.code.bytes, &answer.deltas),
 				 0);
 	return code_copies_answer(&fixture->copies, &answer, fixture->now_ns);
 }
@@ -205,30 +205,30 @@ static void a_window_has_code_around_it_analysed_too(void **state)
 	map_anonymous(fixture, BASE + 4 * WINDOW, BASE + 5 * WINDOW);
 	assert_true(wants(fixture, BASE + 0x4fff, false));
 	/* Two mappings, and nothing in front of them. */
-	assert_int_equal(fixture->asked->start, BASE + 0x3000);
-	assert_int_equal(fixture->asked->bytes, WINDOW - 0x3000 + CODE_MARGIN_BYTES);
-	assert_int_equal(fixture->asked->lead_bytes, 0);
-	assert_int_equal(fixture->asked->tail_bytes, CODE_MARGIN_BYTES);
+	assert_int_equal(fixture->asked->code.start, BASE + 0x3000);
+	assert_int_equal(fixture->asked->code.bytes, WINDOW - 0x3000 + CODE_MARGIN_BYTES);
+	assert_int_equal(fixture->asked->code.lead_bytes, 0);
+	assert_int_equal(fixture->asked->code.tail_bytes, CODE_MARGIN_BYTES);
 	assert_true(answer(fixture, 0, 1));
 	pass(fixture, NS_PER_SECOND);
 	assert_true(wants(fixture, BASE + 2 * WINDOW - 1, false));
-	assert_int_equal(fixture->asked->start, BASE + WINDOW - CODE_MARGIN_BYTES);
-	assert_int_equal(fixture->asked->bytes, COPIED_CODE_MAX_BYTES);
-	assert_int_equal(fixture->asked->lead_bytes, CODE_MARGIN_BYTES);
-	assert_int_equal(fixture->asked->tail_bytes, CODE_MARGIN_BYTES);
+	assert_int_equal(fixture->asked->code.start, BASE + WINDOW - CODE_MARGIN_BYTES);
+	assert_int_equal(fixture->asked->code.bytes, COPIED_CODE_MAX_BYTES);
+	assert_int_equal(fixture->asked->code.lead_bytes, CODE_MARGIN_BYTES);
+	assert_int_equal(fixture->asked->code.tail_bytes, CODE_MARGIN_BYTES);
 	assert_true(answer(fixture, 0, 1));
 	assert_int_equal(fixture->process->copies->items[1]->start, BASE + WINDOW);
 	assert_int_equal(fixture->process->copies->items[1]->end, BASE + 2 * WINDOW);
 	pass(fixture, NS_PER_SECOND);
 	assert_true(wants(fixture, BASE, false));
-	assert_int_equal(fixture->asked->start, BASE - 4096);
-	assert_int_equal(fixture->asked->bytes, 8192);
-	assert_int_equal(fixture->asked->lead_bytes, 4096);
-	assert_int_equal(fixture->asked->tail_bytes, 0);
+	assert_int_equal(fixture->asked->code.start, BASE - 4096);
+	assert_int_equal(fixture->asked->code.bytes, 8192);
+	assert_int_equal(fixture->asked->code.lead_bytes, 4096);
+	assert_int_equal(fixture->asked->code.tail_bytes, 0);
 	assert_true(answer(fixture, 0, 1));
 	pass(fixture, NS_PER_SECOND);
 	assert_true(wants(fixture, BASE + 5 * WINDOW - 1, false));
-	assert_int_equal(fixture->asked->start, BASE + 4 * WINDOW);
+	assert_int_equal(fixture->asked->code.start, BASE + 4 * WINDOW);
 }
 
 static void only_anonymous_code_is_copied(void **state)
@@ -485,7 +485,7 @@ static void a_fork_shares_the_copies_of_its_parent(void **state)
 	child->mapping_count = fixture->mapping_count;
 	copy(fixture, BASE);
 	id = fixture->process->copies->items[0]->id;
-	code_copies_inherit(&fixture->copies, child, fixture->process);
+	code_copies_inherit(child, fixture->process);
 	code_copies_release(&fixture->copies, fixture->process);
 	assert_int_equal(child->copies->items[0]->id, id);
 	assert_true(fake_has_executable(&fixture->writer, id));

@@ -82,19 +82,19 @@ static int tear_down(void **state)
 static struct code_copy_answer run(struct memory_home *memory, uint64_t bytes, struct hash128 known)
 {
 	const struct code_copy_request request = {
-		.pid = (uint32_t)getpid(),
-		.identity = { 5, 6 },
-		.start = START,
-		.bytes = bytes,
+		.code = { .pid = (uint32_t)getpid(),
+			  .identity = { 5, 6 },
+			  .start = START,
+			  .bytes = bytes },
 		.known = known,
 	};
 	struct code_copy_answer answer;
 
 	code_copy_request_run(&request, "/proc", &memory->home, NULL, &answer);
-	assert_int_equal(answer.pid, getpid());
-	assert_int_equal(answer.identity.start_time_ns, 5);
-	assert_int_equal(answer.start, START);
-	assert_int_equal(answer.bytes, bytes);
+	assert_int_equal(answer.code.pid, getpid());
+	assert_int_equal(answer.code.identity.start_time_ns, 5);
+	assert_int_equal(answer.code.start, START);
+	assert_int_equal(answer.code.bytes, bytes);
 	return answer;
 }
 

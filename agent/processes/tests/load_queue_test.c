@@ -180,10 +180,10 @@ static void one_thread_at_a_time_attaches(void **state)
 	assert_non_null(request.attach);
 	/* The other thread makes rows, however long attaching takes. */
 	assert_int_equal(pop(queue, false), 1);
-	load_queue_attach_done(queue);
+	load_queue_memory_done(queue);
 	assert_int_equal(load_queue_pop(queue, false, &request), 0);
 	assert_non_null(request.attach);
-	load_queue_attach_done(queue);
+	load_queue_memory_done(queue);
 }
 
 static void copies_of_code_wait_while_a_thread_attaches(void **state)
@@ -206,11 +206,11 @@ static void copies_of_code_wait_while_a_thread_attaches(void **state)
 	assert_int_equal(load_queue_push(queue, &copy), 0);
 	push(queue, 1, SMALL, false);
 	assert_int_equal(pop(queue, false), 1);
-	load_queue_attach_done(queue);
+	load_queue_memory_done(queue);
 	assert_int_equal(load_queue_pop(queue, false, &request), 0);
-	load_queue_attach_done(queue);
+	load_queue_memory_done(queue);
 	assert_int_equal(load_queue_pop(queue, true, &request), 0);
-	load_queue_attach_done(queue);
+	load_queue_memory_done(queue);
 }
 
 int main(void)

@@ -481,10 +481,10 @@ static void a_copy_of_code_is_in_the_published_rows_alone(void **state)
 	struct process_sync *sync = &fixture->sync;
 	struct process *process = add(fixture, 7, 1000, 1);
 	struct code_copy_answer answer = {
-		.pid = 7,
-		.identity = process->identity,
-		.start = 0x700000,
-		.bytes = 0x2000,
+		.code = { .pid = 7,
+			  .identity = process->identity,
+			  .start = 0x700000,
+			  .bytes = 0x2000 },
 		.content = { 1, 1 },
 	};
 	/* sub $8,%rsp; call *%rdi; add $8,%rsp; ret */
@@ -500,7 +500,7 @@ static void a_copy_of_code_is_in_the_published_rows_alone(void **state)
 	/* Nothing is copied while a file may turn out to be a runtime. */
 	executable_load_dropped(sync->executables, process->table->rows[0].executable_id);
 	code_copies_note_hit(&sync->copies, process, 0x700100, false, clock_monotonic_ns());
-	assert_int_equal(copied_code_analyse(EM_X86_64, answer.start, code, answer.bytes,
+	assert_int_equal(copied_code_analyse(EM_X86_64, answer.code.start, code, answer.code.bytes,
 					     &answer.deltas),
 			 0);
 	changed = code_copies_answer(&sync->copies, &answer, clock_monotonic_ns());
