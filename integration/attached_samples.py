@@ -36,20 +36,20 @@ def stacks_by_comm(stacks):
 
 
 def _has_segments(path):
-    """Whether the file at @path, an ELF file of 64 bits, has program headers; so it has if it was deleted."""
-    try:
-        with open(path, "rb") as file:
-            header = file.read(_PROGRAM_HEADER_COUNT + 2)
-    except FileNotFoundError:
-        return True
+    """Whether the file at @path, an ELF file of 64 bits, has program headers."""
+    with open(path, "rb") as file:
+        header = file.read(_PROGRAM_HEADER_COUNT + 2)
     return any(header[_PROGRAM_HEADER_COUNT:])
 
 
 def _files_of(pid):
-    """The paths of the files with unwind rows whose code a process has mapped."""
+    """The paths of the files with unwind rows whose code a process has mapped. They are read where the process has
+    them, since a path may be gone.
+    """
     with open("/proc/%d/maps" % pid, encoding="utf-8", errors="surrogateescape") as file:
-        paths = re.findall(r"^\S+ ..x. \S+ \S+ \d+ +(/.*)$", file.read(), re.M)
-    return {path for path in paths if _has_segments(path)}
+        mapped = re.findall(r"^(\w+)-(\w+) ..x. \S+ \S+ \d+ +(/.*)$", file.read(), re.M)
+    return {path for start, end, path in mapped
+            if _has_segments("/proc/%d/map_files/%x-%x" % (pid, int(start, 16), int(end, 16)))}
 
 
 def _wait_published(agent, pids, is_known):
