@@ -64,6 +64,13 @@ static void map_anonymous(struct fixture *fixture, uint64_t start, uint64_t end)
 	fixture->process->mapping_count = fixture->mapping_count;
 }
 
+/* A page of code in each of as many windows as a process may have copies of: a copy is made soon. */
+static void map_a_page_of_windows(struct fixture *fixture)
+{
+	for (uint64_t i = 0; i < CODE_COPIES_OF_PROCESS_MAX; i++)
+		map_anonymous(fixture, BASE + i * WINDOW, BASE + i * WINDOW + 4096);
+}
+
 static int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
@@ -409,7 +416,8 @@ static void a_full_process_gives_up_only_what_it_does_not_use(void **state)
 	struct fixture *fixture = *state;
 	uint64_t first;
 
-	map_anonymous(fixture, BASE, BASE + 100ULL * WINDOW);
+	map_a_page_of_windows(fixture);
+	map_anonymous(fixture, BASE + 90ULL * WINDOW, BASE + 90ULL * WINDOW + 4096);
 	for (uint64_t i = 0; i < CODE_COPIES_OF_PROCESS_MAX; i++) {
 		pass(fixture, 100 * NS_PER_MS);
 		assert_true(wants(fixture, BASE + i * WINDOW, false));
@@ -434,7 +442,7 @@ static void all_processes_together_have_a_limit(void **state)
 	struct process *own = fixture->process, *others[10];
 	uint32_t count = 0;
 
-	map_anonymous(fixture, BASE, BASE + 100ULL * WINDOW);
+	map_a_page_of_windows(fixture);
 	for (uint32_t i = 0; i < 10; i++) {
 		fixture->process = others[i] = add_process(fixture, 100 + i);
 		fixture->process->mapping_count = fixture->mapping_count;
