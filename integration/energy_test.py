@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# waits: for agents that sample
 """Energy of processes (-accounting) from a made powercap tree, which a mount namespace shows instead of the one of this machine, and from a
 file with watts: the shares of all processes and idle are what the zones have counted, by run time.
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# alone: an agent that reads the program's memory first keeps others from looking into it
+# apart: an agent that reads the program's memory first keeps others from looking into it
 """A program of an unprivileged user whose functions' names lie in a mapped file that never answers costs its own frames
 and nothing else: other programs are sampled and named meanwhile, those of the same user too, and the agent ends
 when it is told to, by SIGTERM and by SIGKILL. So does one that holds the lock of its own memory, without which the

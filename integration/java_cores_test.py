@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# waits: until programs are stopped at random
 # time limit: 7200 s
 """The kernel side's unwinder over core files of JVMs: each thread's stack lies in the set that the
 target's source allows (java_chains.py), with lines, and is whole, without a guess.

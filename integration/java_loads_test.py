@@ -4,7 +4,7 @@
 # time limit: 7200 s
 """Real loads in Java, on eight threads and short of memory: the stacks are complete, judged from their frames,
 those with methods as well as those of collectors and compilers, all but as many as sound agents have, and
-in the long tier 99.5 %; and a JVM that starts while the agent runs is known soon. The short tier runs each load
+in the long tier 99.5 %; and a JVM that starts while the agent runs is known soon. The short tier runs one load
 in one JDK, and starts the newest one.
 
 usage: java_loads_test.py [JDK|MODE|LOAD|start|first...]
@@ -42,6 +42,7 @@ WITH_METHODS, WITHOUT_METHODS = "not whole, with methods", "not whole, without m
 JAVA_PERCENT = 20
 MODES = ["plain", "serial", "parallel", "z", "shenandoah", "comp", "wide-oops", "small-cache"]
 SHORT_MODES = ["plain"]
+SHORT_LOADS = ["Compile"]
 # Each load fills its memory again and again.
 HEAPS = {"Compile": "-Xmx160m", "Serve": "-Xmx48m"}
 # As an argument: the test of what starts while the agent runs.
@@ -206,11 +207,11 @@ def main():
         MODES if IS_LONG else SHORT_MODES)
     loads = [name for name in HEAPS if name in words or not {*HEAPS, START, FIRST} & set(words)]
     run = bad_events.Run("java_loads_test")
-    # The short tier: the loads in turn over the JDKs, and the start of the last one.
+    # The short tier: its loads in turn over the JDKs, and the start of the last one.
     is_slice = not IS_LONG and not words
     for number, java in enumerate(wanted):
         for mode in modes:
-            for load in loads[number::len(wanted)] if is_slice else loads:
+            for load in SHORT_LOADS[number::len(wanted)] if is_slice else loads:
                 test_load(tap, run, java, mode, load)
         is_started = java == wanted[-1] if is_slice else START in words or len(loads) == len(HEAPS)
         if java.root == "/" and is_started:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# waits: for programs that run a fifth of the time
 # time limit: 1800 s
 """The innermost frame of a program in JavaScript has the right line: ten lines of known cost have their shares of the
 samples, in the versions of Node.js at hand and in all ways in which V8 runs the program. The frames of calls have V8's own

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# waits: for intervals
 """-metrics: the text is what Prometheus takes, counters only grow and agree with the summary, and only those who may ask get it.
 
 promtool checks the text and the alert rules, and Prometheus itself scrapes the agent.

@@ -21,7 +21,7 @@ import chains
 from build_targets import COLOURS, FILLED, OUTPUT, TARGETS, TWINS
 from harness import IS_LONG, Program, StackEnds, Tap, need_root, run_agent, share
 
-SECONDS = 600 if IS_LONG else 4
+SECONDS = 600 if IS_LONG else 3
 RATE = 997
 # The least share of samples, without those from before the process was known, so that the run could have shown
 # a wrong frame: a quiet machine has 94 to 99.7 (88 with fresh files), and what the host's other work leaves
