@@ -61,10 +61,15 @@ def _wait_published(agent, pids, is_known):
         wanted |= {"process %d: runtime published" % pid} if is_known else {
             path + ": unwind rows published" for path in _files_of(pid)}
     end = time.monotonic() + AGENT_MAX_SECONDS
-    while time.monotonic() < end:
+    while True:
         lines = {line.removeprefix("debug: ") for line in agent.log_text().splitlines()}
         runtimes = re.findall(r"^process \d+: attached to (.*) in \d+ us$", "\n".join(lines), re.M) if is_known else []
-        if agent.has_languages() and wanted | {path + ": unwind rows published" for path in runtimes} <= lines:
+        missing = (wanted | {path + ": unwind rows published" for path in runtimes}) - lines
+        if agent.has_languages() and not missing:
+            return
+        if time.monotonic() > end:
+            print("# after %d s the agent has not said: %s" % (AGENT_MAX_SECONDS, ", ".join(sorted(missing)) or "a language is loaded"),
+                  flush=True)
             return
         time.sleep(0.05)
 
