@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# waits: for one program after the other until it waits for the reader
+# waits: for one program after another to be ready
 # time limit: 900 s
 """build/v8_stack reads the JavaScript stack of a Node.js process that waits. V8 itself reports the same stack in another
 run. Both must agree, frame for frame, on functions, files, lines, columns, `new` and the ids of scripts. A function
